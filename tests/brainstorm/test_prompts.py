@@ -281,6 +281,17 @@ def test_evidence_and_what_was_decided_are_given_at_every_step() -> None:
         assert f"Decided: Never use a database (the person, at {step})" in said
 
 
+def test_what_the_brainstormer_has_cited_and_is_not_there_is_said_to_it() -> None:
+    notes = Evidence("notes.md", "docs/notes.md", "ab" * 32, "text/markdown", "Codes are kept.")
+    reply = {**triage(), "reply": "Codes are kept [E1:1], for a year [E1:9]."}
+    play = at(Step.TRIAGE, **{"brainstorm/discuss-triage": reply}).put(EvidenceGiven((notes,)))
+    assert "<not-found>" not in told(play.put(RequestMade("discuss", "why?")))
+    said = told(play.settle().put(RequestMade("discuss", "x")))
+    _, _, found = said.partition("<not-found>")
+    assert "E1:9" in found
+    assert "E1:1]" not in found
+
+
 def test_all_requests_of_a_workflow_begin_with_the_same() -> None:
     begun = {shared_texts(PROMPTS.drafts[prompt](DUE[prompt], small=False)[0])[0] for prompt in OWN}
     assert len(begun) == 1

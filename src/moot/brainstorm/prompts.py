@@ -64,10 +64,12 @@ Draft = tuple[Request, type[BaseModel]]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a workflow knows besides its brainstorm. `decided` is what was decided so far."""
+    """What a workflow knows besides its brainstorm. `decided` is what was decided so far, `not_found` what
+    the brainstormer has cited that is not there."""
 
     evidence: tuple[Source, ...] = ()
     decided: tuple[Source, ...] = ()
+    not_found: tuple[Source, ...] = ()
 
 
 # -- first drafts --------------------------------------------------------------------------------
@@ -194,6 +196,7 @@ def request(
         *_part(talk),
         *stands,
         *known.decided,
+        *known.not_found,
     )
     asked = _tag("comment", comment) or "Reply now."
     return Request(

@@ -15,7 +15,8 @@ from moot.changes.task_reviews import Judgement
 
 NOTHING_TESTED = (
     "NOTHING IS TESTED: there is no test command, so that all there is to show that a task is done is that "
-    "files have changed. Give one with --test, or keep it as `test` under [implement] in your own settings"
+    "files have changed. Keep one as `test` under [implement] in your own settings; `moot implement --test` "
+    "takes one for once"
 )
 NOTHING_REVIEWED = (
     "NOTHING IS REVIEWED, and nothing can be rolled back: git cannot say here what a task has changed. "

@@ -16,12 +16,13 @@ import ssl
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, partial
 from typing import cast
 
 import aiohttp
 import httpx2
 import yarl
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.helpers import get_env_proxy_for_url
 
 from moot.llm.protocol import Tally
@@ -52,7 +53,7 @@ class Transport(httpx2.AsyncBaseTransport):
 
     def _session(self) -> aiohttp.ClientSession:
         if self._made is None:
-            connector = aiohttp.TCPConnector(limit=self._max_connections)
+            connector = _Connector(limit=self._max_connections)
             self._made = aiohttp.ClientSession(
                 connector=connector,
                 auto_decompress=False,
@@ -111,6 +112,21 @@ class Transport(httpx2.AsyncBaseTransport):
         if self._made is not None:
             await self._made.close()
             self._made = None
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Makes connections of our own kind, for which aiohttp has no option."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit=limit)
+        self._factory = partial(_Connection, loop=asyncio.get_running_loop())  # type: ignore[assignment]
+
+
+class _Connection(ResponseHandler):
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        """A reader asks for it after each piece, and parsing nothing takes as long as decoding a token."""
+        if self._reading_paused:
+            super().resume_reading(resume_parser)
 
 
 def _forget_body(request: httpx2.Request) -> None:
@@ -190,8 +206,8 @@ def content(response: httpx2.Response) -> Content:
 class Content:
     """What has come of a body.
 
-    aiohttp keeps each piece that a server sent by itself, and for each piece that is read it looks whether
-    the connection is to be read again, which costs as much as decoding it. So all is made one piece first.
+    aiohttp keeps each piece that a server sent by itself, and hands on each by itself, which costs as much as
+    decoding it. So all is made one piece first.
     """
 
     __slots__ = ("_reader",)

@@ -16,6 +16,8 @@ from moot.brainstorm import text as words
 from moot.brainstorm.events import MAX_PARTS
 from moot.brainstorm.prompts import Draft, Known
 from moot.brainstorm.replies import REPLIES as OF_THE_BRAINSTORM
+from moot.brainstorm.state import BRAINSTORMER
+from moot.core.looked import not_found
 from moot.core.model_effects import Prompts
 from moot.evidence import items
 from moot.llm.messages import Request, Source, Weight
@@ -115,7 +117,12 @@ def _so_far(state: WorkflowState) -> Iterator[Source]:
 
 
 def _known(state: WorkflowState) -> Known:
-    return Known(items.sources(state.evidence), ledger.source_beside_conversation(state))
+    said = (one.content for one in state.brainstorm.conversation_log if one.speaker == BRAINSTORMER)
+    return Known(
+        items.sources(state.evidence),
+        ledger.source_beside_conversation(state),
+        not_found(((text, state.evidence) for text in said), state.evidence),
+    )
 
 
 def _of_the_brainstorm(draft: Callable[..., Draft]) -> Callable[..., Draft]:
