@@ -489,7 +489,9 @@ def test_the_changelog_has_an_entry_for_each_change_the_newest_first() -> None:
 
 def test_a_changelog_with_an_indented_heading_keeps_it() -> None:
     made = changelog.add_entry("# Ours\n\n ## Before\n", "next", "Less", "2026-11-16T09:00:00Z", DONE)
-    assert made.endswith("Known passkey\n\n<!-- -->\n\n ## Before\n")
+    assert made.endswith("Known passkey\n\n<!-- -->\n ## Before\n")
+    again = changelog.add_entry(made, "more", "More", "2026-11-17T09:00:00Z", DONE)
+    assert (again.count("<!-- -->"), again.endswith("<!-- -->\n ## Before\n")) == (1, True)
 
 
 @given(documents())

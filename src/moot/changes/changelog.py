@@ -33,8 +33,7 @@ def add_entry(
     page = markdown.append_block(above, LINE_BREAK.sub(eol, entry))
     if not below:
         return page
-    # Below a list, an indented heading would be part of the list.
-    return page + eol + (f"<!-- -->{eol}{eol}" if below[0] in " \t" else "") + below
+    return page + eol + markdown.separator(below, eol) + below
 
 
 def _lines(done: Mapping[str, Sequence[Operation]]) -> Iterator[str]:

@@ -374,12 +374,11 @@ def _append(page: str, addition: str) -> str:
 
 
 def _behind(page: str, old: str, eol: str, *, apart: bool) -> str:
-    """What is old stays as it is; below a list that is new, an indented heading would be part of it. What
-    parts them belongs to that heading, so it is written once."""
+    """What is old stays as it is. `apart` where what stands above it is new."""
     if not apart:
         return page + old
     assert old, "it begins with a heading"
-    return page + eol + (f"<!-- -->{eol}" if old[0] in " \t" else "") + old
+    return page + eol + markdown.separator(old, eol) + old
 
 
 def _order(item: Item) -> tuple[list[tuple[int, str]], str, str]:

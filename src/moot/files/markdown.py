@@ -261,6 +261,13 @@ def append_block(text: str, addition: str) -> str:
     return closed + _gap(closed, eol) + LINE_BREAK.sub(eol, addition) + eol
 
 
+def separator(below: str, eol: str) -> str:
+    """What goes above an old text that begins with a heading, where a new one that may end in a list comes to
+    stand above it: an indented heading would be part of the list. It is read as that heading's comment, so
+    that it is written once, however often something new is put there."""
+    return f"{_SEPARATOR}{eol}" if below[0] in _BLANK else ""
+
+
 def _spliced(text: str, at: int, addition: str) -> str:
     eol = line_ending(text)
     lines = LINE_BREAK.split(addition)

@@ -14,7 +14,7 @@ import contextlib
 import os
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextvars import ContextVar
 from functools import cached_property, partial
 from typing import cast
@@ -115,7 +115,7 @@ class Transport(httpx2.AsyncBaseTransport):
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes connections of our own kind, for which aiohttp has no option."""
+    """Makes connections of the class below: aiohttp has no option for it."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit=limit)
@@ -124,7 +124,8 @@ class _Connector(aiohttp.TCPConnector):
 
 class _Connection(ResponseHandler):
     def resume_reading(self, resume_parser: bool = True) -> None:
-        """A reader asks for it after each piece, and parsing nothing takes as long as decoding a token."""
+        """Called after every piece that is read, paused or not. Where it is not paused there is nothing to
+        resume, and parsing an empty piece takes as long as decoding a token."""
         if self._reading_paused:
             super().resume_reading(resume_parser)
 
@@ -199,38 +200,8 @@ def _unpacking(reply: aiohttp.ClientResponse) -> Unpacking | None:
     return None if encoding in ("", "identity") else Unpacking(encoding)
 
 
-def content(response: httpx2.Response) -> Content:
-    return Content(_reply(response).content)
-
-
-class Content:
-    """What has come of a body.
-
-    aiohttp keeps each piece that a server sent by itself, and hands on each by itself, which costs as much as
-    decoding it. So all is made one piece first.
-    """
-
-    __slots__ = ("_reader",)
-
-    def __init__(self, reader: aiohttp.StreamReader) -> None:
-        self._reader = reader
-
-    async def readany(self) -> bytes:
-        return await self._reader.readany()
-
-    def read_nowait(self) -> bytes:
-        pieces = self._reader._buffer
-        if len(pieces) > 1:
-            whole = b"".join(pieces)
-            pieces.clear()
-            pieces.append(whole)
-        return self._reader.read_nowait()
-
-    def at_eof(self) -> bool:
-        return self._reader.at_eof()
-
-    def on_eof(self, callback: Callable[[], None]) -> None:
-        self._reader.on_eof(callback)
+def content(response: httpx2.Response) -> aiohttp.StreamReader:
+    return _reply(response).content
 
 
 def connection(response: httpx2.Response) -> asyncio.Transport | None:
